@@ -79,7 +79,7 @@ static copse_status arrays_make(mix_call *call)
     b->claim_bits = 5;
     while (UINT64_C(1) << b->claim_bits < 2 * n) b->claim_bits++;
     a->nobody = (uint32_t)1 << b->claim_bits;
-    copse_scratch_array arrays[9 + SIDES] = {{(void **)&b->missing, 2 * sizeof *b->missing},
+    copse_scratch_array arrays[8 + SIDES] = {{(void **)&b->missing, 2 * sizeof *b->missing},
                                              {(void **)&a->fates, COPSE_RADIX_FATES * sizeof *a->fates},
                                              {(void **)&t->tally, sizeof *t->tally},
                                              {(void **)&b->claims, (a->nobody + UINT64_C(1)) * sizeof *b->claims},
@@ -109,15 +109,10 @@ static copse_status leaves_find(mix_call *call)
     copse_device *device = call->index->device;
     copse_radix_upsert_arguments *b = &call->batch;
     uint64_t words[COPSE_REPORT_WORDS];
-    int report;
     b->keys = call->taking.a.keys = call->keys.strings;
     call->taking.a.keys_n = call->n;
-    copse_status status = copse_report_take(device, &report, &b->report);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->claim,
-                                 (b->n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, b);
-    const copse_status read = copse_report_read(device, report, words);
-    if (status == COPSE_OK) status = read;
+    const copse_status status =
+        copse_radix_report(device, &copse_radix_kernels_on(device)->claim, b->n, b, &b->report, words);
     if (status != COPSE_OK || words[COPSE_RADIX_UNSOUND] == UINT64_MAX) return status;
     return copse_radix_input_fail(call->index, &call->keys, words[COPSE_RADIX_UNSOUND]);
 }
@@ -168,16 +163,10 @@ static copse_status values_write(mix_call *call)
     copse_device *device = call->index->device;
     copse_radix_upsert_arguments *b = &call->batch;
     uint64_t words[COPSE_REPORT_WORDS];
-    int report;
     b->tree = call->taking.a.tree;
     b->partly = 1;
     memcpy(b->ahead, call->taking.a.items.ahead, sizeof b->ahead);
-    copse_status status = copse_report_take(device, &report, &b->report);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->upsert,
-                                 (b->n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, b);
-    const copse_status read = copse_report_read(device, report, words);
-    return status == COPSE_OK ? read : status;
+    return copse_radix_report(device, &copse_radix_kernels_on(device)->upsert, b->n, b, &b->report, words);
 }
 
 static copse_status changes_make(mix_call *call, bool *out_done)

@@ -23,7 +23,6 @@ static copse_status inputs_bring(grow_call *call, const void *values, bool value
     const uint64_t bytes = n * call->made.view.width;
     void *own = NULL;
     uint64_t words[COPSE_REPORT_WORDS];
-    int report;
     copse_status status = copse_radix_input_bring(call->index, &call->keys);
     const copse_scratch_array array = {&own, values && !values_there ? bytes : 0};
     if (status == COPSE_OK) status = copse_scratch_take(device, "the values", &array, 1, &call->scratch);
@@ -31,12 +30,7 @@ static copse_status inputs_bring(grow_call *call, const void *values, bool value
     call->values = own ? own : values;
     if (status != COPSE_OK || !call->keys.offsets_there) return status;
     copse_radix_find_arguments a = {.keys = call->keys.strings, .n = n};
-    status = copse_report_take(device, &report, &a.report);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->find,
-                                 (n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, &a);
-    const copse_status read = copse_report_read(device, report, words);
-    if (status == COPSE_OK) status = read;
+    status = copse_radix_report(device, &copse_radix_kernels_on(device)->find, n, &a, &a.report, words);
     if (status != COPSE_OK || words[COPSE_RADIX_UNSOUND] == UINT64_MAX) return status;
     return copse_radix_input_fail(call->index, &call->keys, words[COPSE_RADIX_UNSOUND]);
 }

@@ -70,15 +70,10 @@ static copse_status keys_find(take_call *call)
     copse_device *device = call->index->device;
     copse_radix_upsert_arguments *c = &call->claims;
     uint64_t words[COPSE_REPORT_WORDS];
-    int report;
     c->tree = call->taking.a.tree;
     c->keys = call->taking.a.keys = call->keys.strings;
-    copse_status status = copse_report_take(device, &report, &c->report);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->claim,
-                                 (c->n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, c);
-    const copse_status read = copse_report_read(device, report, words);
-    if (status == COPSE_OK) status = read;
+    copse_status status =
+        copse_radix_report(device, &copse_radix_kernels_on(device)->claim, c->n, c, &c->report, words);
     if (status == COPSE_OK && words[COPSE_RADIX_UNSOUND] != UINT64_MAX)
         status = copse_radix_input_fail(call->index, &call->keys, words[COPSE_RADIX_UNSOUND]);
     return status;

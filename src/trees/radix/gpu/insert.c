@@ -160,16 +160,10 @@ static copse_status rest_write(const copse_index *index, const copse_radix_upser
     copse_device *device = index->device;
     copse_radix_upsert_arguments rest = *batch;
     uint64_t words[COPSE_REPORT_WORDS];
-    int report = -1;
     rest.tree = call->a.tree;
     rest.partly = 1;
     memcpy(rest.ahead, call->a.items.ahead, sizeof rest.ahead);
-    copse_status status = copse_report_take(device, &report, &rest.report);
-    if (status != COPSE_OK) return status;
-    status = copse_device_launch(device, device->main, &copse_radix_kernels_on(device)->upsert,
-                                 (rest.n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS, &rest);
-    const copse_status read = copse_report_read(device, report, words);
-    return status == COPSE_OK ? read : status;
+    return copse_radix_report(device, &copse_radix_kernels_on(device)->upsert, rest.n, &rest, &rest.report, words);
 }
 
 static copse_status add_run(add_call *call, const copse_radix_upsert_arguments *batch, bool *out_done)

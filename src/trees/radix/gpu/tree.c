@@ -10,6 +10,18 @@ const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device)
     return &copse_radix_kernels_emulated;
 }
 
+copse_status copse_radix_report(copse_device *device, const copse_kernel *kernel, uint64_t n, const void *arguments,
+                                uint64_t **report, uint64_t words[COPSE_REPORT_WORDS])
+{
+    int number;
+    copse_status status = copse_report_take(device, &number, report);
+    if (status != COPSE_OK) return status;
+    status = copse_device_launch(device, device->main, kernel, (n + COPSE_RADIX_THREADS - 1) / COPSE_RADIX_THREADS,
+                                 arguments);
+    const copse_status read = copse_report_read(device, number, words);
+    return status == COPSE_OK ? read : status;
+}
+
 static copse_status radix_device_create(copse_index *index)
 {
     copse_radix_device *tree = copse_memory_alloc(index->ctx, sizeof *tree);

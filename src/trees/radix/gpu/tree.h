@@ -54,6 +54,9 @@ static inline copse_radix_device *copse_radix_device_of(const copse_index *index
 }
 
 const copse_radix_kernels *copse_radix_kernels_on(const copse_device *device);
+/* Launches a kernel of n threads that reports, and waits for what it says. *report is a member of its arguments. */
+copse_status copse_radix_report(copse_device *device, const copse_kernel *kernel, uint64_t n, const void *arguments,
+                                uint64_t **report, uint64_t words[COPSE_REPORT_WORDS]);
 
 /* The handle as the calls of the tree on the CPU want it: the host's tree. */
 static inline copse_index copse_radix_host(const copse_index *index)
